@@ -313,7 +313,7 @@ judge_agentless(struct detection *d, struct pane_claim *x, struct candidate *c)
 	c->own_pid_record = note;
 	x->empty_shell = !note && idle;
 	x->shows_agent = signs.agent;
-	/* it waits for the agent of another pane, and may show what a restorer printed of that one's screen */
+	/* it waits for the agent of another pane, and may show what that one did, by a restorer */
 	if (x->empty_shell && *c->pane.place != '\0' && *c->pane.filled == '\0')
 		return false;
 	if (!set && !note && !signs.agent)

@@ -70,4 +70,12 @@ done
 
 printf '<config>\n\t<githubToken>%s</githubToken>\n\t<host>db1</host>\n</config>\n' "$token" >"$W/in"
 is "$(filter <"$W/in" | sed -n 2p)" "$(printf '\t<githubToken>[REDACTED:github-token]</githubToken>')" 'the name of an XML element stays'
+# the public half of a lead's key stands in the command of its teammates; other keys that verify may be symmetric
+hex=$(printf '%s' "$0" | sha256sum | head -c 64)
+printf 'claude --lead-verify-key %s --model x\n' "$hex" >"$W/in"
+ok "a lead's public key stays" same
+printf 'VERIFY_KEY=%s\n' "$token$rest" | filter >"$W/out"
+unlike "$(cat "$W/out")" "$rest" '  another one that verifies does not'
+printf 'verify_key: Zk8s9dJ3k%s\n' "${hex:0:15}" | filter >"$W/out"
+is "$(cat "$W/out")" 'verify_key: [REDACTED:key]' '  of any form'
 done_testing
