@@ -77,6 +77,14 @@ candidate_teammate(const struct candidate *c, const char **team)
 	    : NULL;
 }
 
+const char *
+candidate_noted_conversation(const struct candidate *c)
+{
+	bool own = c->own_pid_record || c->agent_pid != 0 || c->background != NULL;
+
+	return own ? c->pid_record.session_id : NULL;
+}
+
 bool
 candidate_has_ended(const struct candidate *c)
 {

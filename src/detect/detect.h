@@ -164,6 +164,11 @@ size_t candidate_lines(const struct candidate *c);
  * and the team's; borrowed. NULL: it is no teammate.
  */
 const char *candidate_teammate(const struct candidate *c, const char **team);
+/*
+ * The conversation of its own note, borrowed; NULL: it has none. A note that was found by its directory alone
+ * may be a neighbour's.
+ */
+const char *candidate_noted_conversation(const struct candidate *c);
 /* Ended on purpose, with its session: who asks what crashed need not hear of it. */
 bool candidate_has_ended(const struct candidate *c);
 /* there is something to bring back, it is not over, and more than its directory tells of it */

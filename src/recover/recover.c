@@ -301,7 +301,7 @@ static int
 step_lock(struct recovery *r, struct err *e)
 {
 	const struct pane *p = &r->c->pane;
-	const char *talk = r->c->pid_record.session_id;
+	const char *talk = candidate_noted_conversation(r->c);
 	int ret = lock(r, LOCK_PANE, app_pane_lock(r->w, p->server_pid, p->server_start, p->id, e), e);
 	const char *place = strrchr(p->place, ' ');
 	int64_t start;
@@ -420,7 +420,7 @@ fill(struct recovery *r)
 static bool
 is_held(struct recovery *r)
 {
-	const char *id = r->gathered.found.session_id, *own = r->c->pid_record.session_id;
+	const char *id = r->gathered.found.session_id, *own = candidate_noted_conversation(r->c);
 
 	return id != NULL && (own == NULL || strcmp(id, own) != 0) &&
 	    lock_conversation(r, LOCK_FOUND, id, NULL) != 0;

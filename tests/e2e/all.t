@@ -166,4 +166,17 @@ is "$(told)" 'ant=4 bee=3 cat=3 dog=3 ' 'nobody was told twice'
 is "$(agent_pid bystander)" "$bystander" 'the bystander is the same process'
 is "$(messages bystander)" 0 'and was told nothing'
 is "$(tm list-buffers 2>/dev/null | wc -l)" 0 'no paste buffer is left'
+
+# ---- neighbours that were never seen alive: each one's pid file is the nearest of both ----
+mkdir -p "$W/both"
+for name in elk fox; do
+	ok "$name is typed into a shell" start_agent "$name" --shell --cwd "$W/both" --scenario "$DATA/idle.scenario"
+	tell_agent "$name" "The task of $name."
+done
+for name in elk fox; do
+	until_ 10 messages_are "$name" 1
+	kill_agent "$name" || fail "$name lives"
+done
+gt -L main --all --yes --json
+is "$RC $(json '{recovered}') $(json '{results}[0]{via}') $(json '{results}[1]{via}')" '0 2 resume resume' 'both come back at once, each in its own conversation'
 done_testing
