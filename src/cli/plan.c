@@ -130,7 +130,7 @@ print_planned(struct cli_batch *r, size_t i, size_t width, struct estimate_sum *
 	pad = width - utf8_width(name.data, name.len);
 	cli_pick_age(&age, c);
 	output_short(&lines, candidate_lines(c));
-	buf_fmt(&line, "%s %s%*s  %-20s ",
+	buf_fmt(&line, "%s %s%*s  %-18s ",
 	    r->chosen[i]      ? "would recover"
 		: r->later[i] ? "would wait   "
 			      : "would not    ",
@@ -142,8 +142,7 @@ print_planned(struct cli_batch *r, size_t i, size_t width, struct estimate_sum *
 		    c->record != NULL	      ? ""
 			: candidate_lines(c) == 1 ? " line context"
 						  : " lines context",
-		    detect_status_name(c->status),
-		    c->profile->name);
+		    cmd_list_state(c, false), c->profile->name);
 	else
 		buf_fmt(&line, "%s (%s)", r->no[i].sentence, r->no[i].name);
 	output_fitted(stdout, "", line.data, 0);
@@ -196,7 +195,7 @@ cli_batch_print_plan(struct cli_batch *r, json_t *more)
 	struct estimate_sum sum = { .tokens = 0 };
 	struct list_json x;
 	json_t *v, *sessions;
-	size_t width = 8, planned = 0;
+	size_t width = 0, planned = 0;
 
 	if (r->cli->json) {
 		cmd_list_json_begin(&x, &r->w);
