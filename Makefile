@@ -191,6 +191,11 @@ bench: all fake
 	./tests/bench/hook.pl build/gt-recover
 	./tests/bench/epic.pl build/gt-recover
 
+# The README's picture, of a real run.
+picture: all fake
+	GT_RECOVER=$(CURDIR)/build/gt-recover GT_FAKE_AGENT=$(CURDIR)/build/fake-agent PICTURE=$(CURDIR)/docs/recovery.svg \
+	    prove tests/e2e/picture.t
+
 # Files, functions and lines that a command enters: `run create`, `run list`, `prompt`.
 trace: fake
 	$(MAKE) TRACE=1 all
@@ -377,6 +382,7 @@ help:
 	@echo 'make chaos-epic  ten crashes of an epic CRASHES=… STEPS=… SEED=…'
 	@echo 'make tmux-versions  builds each tmux in use   make check-tmux  the tests with each (VERSIONS=… TESTS=…)'
 	@echo 'make completions  completions and the manual'\''s list of options, from the tables in src/cli'
+	@echo 'make picture    the picture of the README, from a real run'
 	@echo 'make dist       the source archive        make deb       the Debian package   make release  checks and both (RELEASING.md)'
 	@echo 'make fuzz       libFuzzer, SECONDS=60 T=… make install   PREFIX=/usr/local DESTDIR='
 
@@ -386,5 +392,5 @@ clean:
 # or make takes them for intermediate files and removes them
 .SECONDARY: $(GEN)
 
-.PHONY: all gen objects world compatibility resurrect tmux-versions check-tmux shells trace fake completions unit unit-programs check lint agents bench bench-history bench-hook bench-read bench-scrub score-scrub score-base64 formats powerloss rot sim stress chaos chaos-epic golden-update fuzz fuzz-keep install uninstall version dist deb release help clean
+.PHONY: all gen objects world compatibility resurrect tmux-versions check-tmux shells trace fake completions unit unit-programs check lint agents picture bench bench-history bench-hook bench-read bench-scrub score-scrub score-base64 formats powerloss rot sim stress chaos chaos-epic golden-update fuzz fuzz-keep install uninstall version dist deb release help clean
 -include $(OBJ:.o=.d) $(MODE)/obj/main.d $(UNIT_OBJ:.o=.d) $(UNIT_APART:%=$(PLACE)/%.d)
