@@ -343,6 +343,7 @@ act(struct agent *a, const char *verb, const char *text)
 	buf_release(&rows);
 }
 
+#define HOLD_LOOK_MS 50
 #define SCENARIO_MAX ((size_t)16 << 20)
 
 static void
@@ -542,6 +543,8 @@ serve(struct agent *a, const struct buf *piped)
 		}
 		while ((key = input_next(&a->input, in_dialog(a))) != KEY_NONE)
 			on_key(a, key, piped);
+		if (a->state == PROBE_BUSY && a->answer_at >= 0 && a->o.hold != NULL && access(a->o.hold, F_OK) == 0)
+			a->answer_at = clock_mono_ms() + HOLD_LOOK_MS;
 		if (a->state == PROBE_BUSY && a->answer_at >= 0 && clock_mono_ms() >= a->answer_at)
 			answer(a);
 	}

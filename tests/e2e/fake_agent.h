@@ -28,6 +28,7 @@ struct options {
 	bool resume_last;	/* --continue */
 	int die_status;		/* --die-at-once[=STATUS]; -1: does not */
 	int slow_ms;		/* --slow MS: how long an answer takes */
+	const char *hold;	/* --hold FILE: none is given while that file is there */
 	/* --asleep: does not read its terminal until its size is said to have changed */
 	bool asleep;
 	/* --outlives-terminal: goes on when its terminal is gone, until it is killed */

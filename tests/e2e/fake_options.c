@@ -49,6 +49,7 @@ static const struct value values[] = {
 	{ "--prompt-file", offsetof(struct options, prompt_file) },
 	{ "--say", offsetof(struct options, prompt) },
 	{ "--go-to", offsetof(struct options, go_to) },
+	{ "--hold", offsetof(struct options, hold) },
 	{ "--model", IGNORED },
 	{ "--settings", IGNORED },
 	{ "--permission-mode", IGNORED },
