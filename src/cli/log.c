@@ -56,15 +56,33 @@ print_stats_json(const struct record_stats *st)
 	output_json(v);
 }
 
+/* States and causes as the list puts them (cmd_list_state, cmd_list_cause). */
+static const char *
+listed_word(const char *word)
+{
+	static const struct { const char *name, *words; } known[] = {
+		{ "dead", "crashed" }, { "zombie", "crashed to shell" }, { "missing", "gone" },
+		{ "restored", "gone" }, { "respawned", "restarted" }, { "process_died", "agent died" },
+		{ "server_exit", "tmux ended" }, { "oom", "out of memory" }, { "limit", "usage limit" },
+	};
+
+	for (size_t i = 0; word != NULL && i < sizeof known / sizeof known[0]; i++)
+		if (strcmp(known[i].name, word) == 0)
+			return known[i].words;
+	return word;
+}
+
 static void
 print_tallies(const char *head, const struct tally_list *t)
 {
-	if (t->n == 0)
-		return;
-	printf("%-24s", head);
+	struct buf words = BUF_INIT;
+
 	for (size_t i = 0; i < t->n; i++)
-		printf("%s%s %zu", i > 0 ? ", " : "", output_shown(t->v[i].word, 60), t->v[i].n);
-	putchar('\n');
+		buf_fmt(&words, "%s%s %zu", i > 0 ? ", " : "", output_shown(listed_word(t->v[i].word), 60),
+		    t->v[i].n);
+	if (t->n > 0)
+		output_fitted(stdout, head, words.data, 24);
+	buf_release(&words);
 }
 
 /* One a line: sentences are long. */
@@ -215,11 +233,11 @@ words_of(const char *kind)
 }
 
 static void
-put_column(const char *text, size_t width)
+put_column(struct buf *out, const char *text, size_t width)
 {
 	size_t n = utf8_width(text, strlen(text));
 
-	printf("%s%*s  ", text, (int)(n < width ? width - n : 0), "");
+	buf_fmt(out, "%s%*s  ", text, (int)(n < width ? width - n : 0), "");
 }
 
 /* Agents that run in no tmux session, and messages, go by their own ids. */
@@ -233,7 +251,7 @@ is_about_agent(const struct event_row *ev)
 static void
 print_event(const struct log_job *j, const struct event_row *ev)
 {
-	struct buf age = BUF_INIT, name = BUF_INIT, rest = BUF_INIT;
+	struct buf age = BUF_INIT, name = BUF_INIT, rest = BUF_INIT, line = BUF_INIT;
 	time_t at = (time_t)(ev->at / 1000);
 	char when[32] = "?";
 	struct tm tm;
@@ -253,17 +271,18 @@ print_event(const struct log_job *j, const struct event_row *ev)
 		output_foreign(&rest, ev->kind + strlen("refusal."), 0);
 	if (ev->text != NULL && *ev->text != '\0') {
 		buf_str(&rest, rest.len > 0 ? "  " : "");
-		output_foreign(&rest, ev->text, 0);
+		output_foreign(&rest, listed_word(ev->text), 0);
 	}
 	if (host_is_other(ev->host)) {
 		buf_str(&rest, rest.len > 0 ? "  on " : "on ");
 		output_foreign(&rest, record_fleet_name(&j->fleet, ev->host), 0);
 	}
-	printf("%s  ", when);
-	put_column(age.data, 8);
-	put_column(name.data, 24);
-	put_column(words_of(ev->kind), rest.len > 0 ? 21 : 0);
-	puts(rest.data);
+	put_column(&line, age.data, 8);
+	put_column(&line, name.data, 16);
+	put_column(&line, words_of(ev->kind), rest.len > 0 ? 18 : 0);
+	buf_str(&line, rest.data);
+	output_fitted(stdout, when, line.data, (int)strlen("2026-01-02 03:04:05  "));
+	buf_release(&line);
 	buf_release(&age);
 	buf_release(&name);
 	buf_release(&rest);

@@ -146,13 +146,29 @@ print_wip(struct cli_output *s, const struct wip_result *one)
 	buf_release(&command);
 }
 
+/* What did not happen is not told. */
+static void
+print_snapshot_counts(struct cli_output *s, const struct snapshot_pass *run)
+{
+	const struct { size_t n; const char *words; } counts[] = {
+		{ count_status(run, SNAP_TAKEN), "taken" }, { count_status(run, SNAP_SAME), "unchanged" },
+		{ count_status(run, SNAP_KEPT), "kept because the pane is now empty" },
+		{ count_status(run, SNAP_FAILED), "failed" }, { run->removed, "old removed" },
+	};
+	struct buf b = BUF_INIT;
+
+	for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+		if (counts[i].n > 0)
+			buf_fmt(&b, "%s%zu %s", b.len > 0 ? ", " : "", counts[i].n, counts[i].words);
+	output_line(s, "Snapshots: %s.", b.len > 0 ? b.data : "none");
+	buf_release(&b);
+}
+
 static void
 print_snapshot_text(struct verb_job *j, const struct snapshot_report *r)
 {
 	const struct snapshot_pass *run = &r->run;
 	const struct wip_pass *work = &r->work;
-	size_t taken = count_status(run, SNAP_TAKEN), same = count_status(run, SNAP_SAME),
-	       kept = count_status(run, SNAP_KEPT);
 
 	for (size_t i = 0; i < run->n; i++)
 		if (run->v[i].how == SNAP_FAILED)
@@ -163,12 +179,9 @@ print_snapshot_text(struct verb_job *j, const struct snapshot_report *r)
 		output_line(&j->say, "No agent panes on the tmux servers searched.");
 	else if (j->cli.dry_run)
 		output_line(&j->say, "Would examine %zu panes; %zu are unchanged.",
-		    count_status(run, SNAP_WANTED), same);
+		    count_status(run, SNAP_WANTED), count_status(run, SNAP_SAME));
 	else
-		output_line(&j->say,
-		    "Snapshots: %zu taken, %zu unchanged, %zu kept because the pane is now empty, %zu "
-		    "failed, %zu old removed.",
-		    taken, same, kept, count_status(run, SNAP_FAILED), run->removed);
+		print_snapshot_counts(&j->say, run);
 	for (size_t i = 0; i < work->n; i++)
 		print_wip(&j->say, &work->v[i]);
 	if (r->epics.open > 0)

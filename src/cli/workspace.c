@@ -574,15 +574,20 @@ cli_warn_ended(struct app *w, const struct candidate_list *all)
 		[END_CRASH] = "crash of tmux",
 		[END_KILLED] = "killed, or ended by a command",
 	};
+	struct buf line = BUF_INIT;
 
 	for (size_t i = 0; i < all->n; i++) {
 		size_t n = count_lost(all, i);
 		enum workspace_end end = n > 0 ? workspace_end_report(w, &all->v[i].pane) : END_UNCLEAR;
 
-		if (n > 1 || (n == 1 && end != END_UNCLEAR && end != END_KILLED))
-			fprintf(stderr, "The tmux server on socket %s ended (%s), and %zu agent%s with it.\n",
-			    output_shown(all->v[i].pane.socket, 40), causes[end], n, n == 1 ? "" : "s");
+		if (n == 0 || (n == 1 && (end == END_UNCLEAR || end == END_KILLED)))
+			continue;
+		buf_reset(&line);
+		buf_fmt(&line, "The tmux server on socket %s ended (%s), and %zu agent%s with it.",
+		    output_shown(all->v[i].pane.socket, 40), causes[end], n, n == 1 ? "" : "s");
+		output_fitted(stderr, "", line.data, 0);
 	}
+	buf_release(&line);
 }
 
 json_t *

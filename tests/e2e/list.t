@@ -25,7 +25,7 @@ printf 'user The token is ghp_0123456789abcdefghijABCDEFGHIJ012345 \033]0;PWNED\
 # ---- nothing crashed ----
 ok 'an agent that waits' start_agent idle --scenario "$DATA/idle.scenario"
 gt "${with[@]}"
-is "$OUT" $'1 live agent; to see it: gt-recover list --live\nNo crashed agent is recoverable.' 'living ones are a number'
+is "$OUT" $'1 live agent; to see it: gt-recover list --live\nNo crashed agents.' 'living ones are a number'
 ok 'one that works' start_agent busy --scenario "$W/half"
 ok 'one that asks' start_agent asks --scenario "$DATA/permission.scenario" --no-wait
 live() {	# STATE SESSION

@@ -309,6 +309,16 @@ count_rank(const struct list_table *t, bool live)
 	return n;
 }
 
+static size_t
+count_crashed(const struct list_table *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->all->n; i++)
+		n += t->all->v[i].status != AGENT_LIVE;
+	return n;
+}
+
 /* What is not shown, and what to do next. */
 static void
 print_summary(const struct rows *r)
@@ -324,7 +334,7 @@ print_summary(const struct rows *r)
 	if (ready > 0)
 		printf("%zu recoverable; next: gt-recover, or gt-recover --all\n", ready);
 	else if (live > 0 || r->n > 0)
-		puts("No crashed agent is recoverable.");
+		puts(count_crashed(t) > 0 ? "No crashed agent is recoverable." : "No crashed agents.");
 }
 
 void

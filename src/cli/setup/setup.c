@@ -204,11 +204,11 @@ print_plan(const struct setup *s)
 	puts(s->cli->undo ? "To be removed:" : "To be set up:");
 	for (size_t i = 0; i < PARTS; i++)
 		if (s->state[i] == PART_WANTED)
-			printf("  %-10s%s\n", parts[i].name, parts[i].purpose);
+			printf("  %-11s%s\n", parts[i].name, parts[i].purpose);
 	for (size_t i = 0, first = 1; i < PARTS && !s->cli->undo && s->cli->only == NULL; i++)
 		if (s->state[i] == PART_LEFT_OUT) {
 			fputs(first ? "Not set up (--with PART adds one):\n" : "", stdout);
-			printf("  %-10s%s\n", parts[i].name, parts[i].purpose);
+			printf("  %-11s%s\n", parts[i].name, parts[i].purpose);
 			first = 0;
 		}
 	fflush(stdout);
@@ -218,9 +218,9 @@ static void
 print_result(struct setup *s, size_t i)
 {
 	if (s->state[i] == PART_DONE)
-		output_done(&s->say, "%-10s%s", parts[i].name, s->cli->undo ? "removed" : "set up");
+		output_done(&s->say, "%-11s%s", parts[i].name, s->cli->undo ? "removed" : "set up");
 	else if (s->state[i] == PART_FAILED)
-		output_warning(&s->say, "%-10s%s%s%s", parts[i].name, output_shown(s->why[i].msg, 0),
+		output_warning(&s->say, "%-11s%s%s%s", parts[i].name, output_shown(s->why[i].msg, 0),
 		    *s->why[i].hint != '\0' ? "\n  hint: " : "", s->why[i].hint);
 }
 
