@@ -339,7 +339,7 @@ install: all
 	    $(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d $(DESTDIR)$(PREFIX)/share/gt-recover
 	install -m 755 gt-recover.tmux $(DESTDIR)$(PREFIX)/share/gt-recover/
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/gt-recover
-	install -m 644 man/gt-recover.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 man/gt-recover.1 man/gt-recover-epic.1 man/gt-recover-records.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 man/gt.toml.5 man/gt-recover-secrets.5 man/gt-recover-json.5 $(DESTDIR)$(PREFIX)/share/man/man5/
 	install -d $(DESTDIR)$(PREFIX)/share/gt-recover/schemas
 	install -m 644 schemas/gt-recover.json $(DESTDIR)$(PREFIX)/share/gt-recover/schemas/
@@ -349,7 +349,9 @@ install: all
 	install -m 644 completions/gt-recover.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/gt-recover.fish
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/gt-recover $(DESTDIR)$(PREFIX)/share/man/man1/gt-recover.1 $(DESTDIR)$(PREFIX)/share/man/man5/gt.toml.5 \
+	rm -f $(DESTDIR)$(PREFIX)/bin/gt-recover $(DESTDIR)$(PREFIX)/share/man/man1/gt-recover.1 \
+	    $(DESTDIR)$(PREFIX)/share/man/man1/gt-recover-epic.1 $(DESTDIR)$(PREFIX)/share/man/man1/gt-recover-records.1 \
+	    $(DESTDIR)$(PREFIX)/share/man/man5/gt.toml.5 \
 	    $(DESTDIR)$(PREFIX)/share/man/man5/gt-recover-secrets.5 $(DESTDIR)$(PREFIX)/share/man/man5/gt-recover-json.5 \
 	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/gt-recover $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_gt-recover \
 	    $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/gt-recover.fish

@@ -445,8 +445,8 @@ SHELL=/bin/bash gt install shim
 like "$RC $ERR" '^1 .*\.bashrc' 'a file that cannot be written is a failure'
 
 # ---- what describes the command line ----
-man=$(sed 's/\\-/-/g' "$ROOT/man/gt-recover.1")
-is "$(missing '^\.Cm |^\.It Cm ' '( |$)' "$man" "${commands[@]}")" '' 'the manual has every command'
+man=$(sed 's/\\-/-/g' "$ROOT"/man/gt-recover{,-epic,-records}.1)
+is "$(missing '^\.Cm |^\.It Cm ' '( |$)' "$man" "${commands[@]}")" '' 'the manuals have every command'
 is "$(missing 'Fl -' '( |$)' "$man" "${options[@]}")" '' 'and every option'
 for shell in bash zsh fish; do
 	text=$(cat "$ROOT/completions/gt-recover.$shell")
