@@ -99,7 +99,7 @@ takes_back_what_3_4_adds(void **state)
 	static const struct { const char *printed, *meant; } cases[] = {
 		{ "\"sleep 60; : \\\"m=\\\\$MODEL \\\\\\\\$A \\\\\\\\\\\\$B \\\\${X} $1 $$\\\"\"",
 		    "\"sleep 60; : \\\"m=\\$MODEL \\\\\\$A \\\\\\\\\\$B \\${X} $1 $$\\\"\"" },
-		{ "/work/y \\$HOME \\\\$HOME \\033", "/work/y $HOME \\$HOME \\033" },
+		{ "/srv/y \\$HOME \\\\$HOME \\033", "/srv/y $HOME \\$HOME \\033" },
 		{ "VAL=\"a\\\\$HOME \\\\\\\\$X \\\\${Y} \\$1 \\$ \\033[m\\`\\\"\\\\ \\001z\"; export VAL;",
 		    "VAL=\"a\\$HOME \\\\\\$X \\${Y} \\$1 \\$ \\033[m\\`\\\"\\\\ \\001z\"; export VAL;" },
 		{ "\\$_abc $", "$_abc $" }, { "$1 \\$1 \\$ \\", "$1 \\$1 \\$ \\" }, { "", "" },
