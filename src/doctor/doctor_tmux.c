@@ -281,32 +281,23 @@ check_exposed(struct doctor *d)
 /* ---- tmux-resurrect ---- */
 
 static bool
-ask_option(struct tmux *t, const char *name, struct buf *out)
-{
-	return tmux_do(t, false, out, NULL, "show-options", "-gqv", name, NULL) == 0;
-}
-
-static bool
 look_at_resurrect(struct doctor *d, struct tmux *t)
 {
-	struct buf script = BUF_INIT, hook = BUF_INIT;
-	bool loaded = ask_option(t, "@resurrect-restore-script-path", &script) &&
-	    ask_option(t, ARTIFACT_RESURRECT, &hook) && script.len > 0;
+	struct resurrect_status has;
 
-	if (loaded && hook.len > 0 && strstr(hook.data, "gt-recover") != NULL)
+	artifact_resurrect_status(t, &has);
+	if (has.loaded && has.calls_us)
 		doctor_report(d, VERDICT_OK, NULL, "%s: gt-recover runs after a restore by tmux-resurrect",
 		    t->socket);
-	else if (loaded && hook.len > 0)
+	else if (has.loaded && has.hooked)
 		doctor_report(d, VERDICT_NOTE, "gt-recover --all, after each restore",
 		    "%s: your own hook runs after a restore by tmux-resurrect, not gt-recover",
 		    t->socket);
-	else if (loaded)
+	else if (has.loaded)
 		doctor_report(d, VERDICT_NOTE, "gt-recover setup --only resurrect,conf",
-		    "%s: tmux-resurrect restores the panes; a hook of it also recovers their agents",
+		    "%s: tmux-resurrect restores panes; its hook could also recover their agents",
 		    t->socket);
-	buf_release(&script);
-	buf_release(&hook);
-	return loaded;
+	return has.loaded;
 }
 
 static void

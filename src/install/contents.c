@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/io.h"
 #include "tmux/tmux.h"
+#include "workspace/workspace.h"
 
 /* ---- slash commands ---- */
 
@@ -248,13 +249,17 @@ render_key(const struct artifact *a, struct buf *out)
 	buf_release(&command);
 }
 
+#define HOOK_BEGINS "tmux set-option -g " SERVER_RESTORED
+
 /* A hook of the user's own stays. tmux-resurrect evaluates the text in bash, within the server's TMUX. */
 static void
 render_resurrect(const struct artifact *a, struct buf *out)
 {
 	struct buf hook = BUF_INIT;
 
-	artifact_resurrect_hook(&hook, a->of);
+	buf_str(&hook, HOOK_BEGINS " \"$(date +%s)\"; ");
+	quote_sh(&hook, a->of);
+	buf_str(&hook, " --all --yes --quiet -L \"${TMUX%%,*}\" >/dev/null 2>&1 &");
 	buf_str(out,
 	    "if-shell -F '#{?" ARTIFACT_RESURRECT ",,1}' {\n  set-option -g " ARTIFACT_RESURRECT " ");
 	quote_arg(out, hook.data);
@@ -262,12 +267,27 @@ render_resurrect(const struct artifact *a, struct buf *out)
 	buf_release(&hook);
 }
 
-void
-artifact_resurrect_hook(struct buf *out, const char *program)
+static bool
+ask_option(struct tmux *t, const char *name, struct buf *out)
 {
-	buf_str(out, ARTIFACT_RESURRECT_BEGIN " \"$(date +%s)\"; ");
-	quote_sh(out, program);
-	buf_str(out, " --all --yes --quiet -L \"${TMUX%%,*}\" >/dev/null 2>&1 &");
+	return tmux_do(t, false, out, NULL, "show-options", "-gqv", name, NULL) == 0 && out->len > 0;
+}
+
+void
+artifact_resurrect_status(struct tmux *t, struct resurrect_status *out)
+{
+	struct buf script = BUF_INIT, hook = BUF_INIT;
+
+	*out = (struct resurrect_status){ .loaded = false };
+	if (ask_option(t, "@resurrect-restore-script-path", &script))
+		out->loaded = true;
+	if (ask_option(t, ARTIFACT_RESURRECT, &hook)) {
+		out->hooked = true;
+		out->ours = str_starts(hook.data, HOOK_BEGINS);
+		out->calls_us = strstr(hook.data, "gt-recover") != NULL;
+	}
+	buf_release(&script);
+	buf_release(&hook);
 }
 
 static int

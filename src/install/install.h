@@ -5,7 +5,8 @@
 
 #include "base/buf.h"
 #include "gastown/gastown.h"
-#include "workspace/workspace.h"
+
+struct tmux;
 
 /* ---- artifact ---- */
 
@@ -99,9 +100,14 @@ void artifact_shim(struct artifact_set *in);
 #define ARTIFACT_KEY "R"
 int artifact_key(struct artifact_set *in, const char *program, struct err *e);
 #define ARTIFACT_RESURRECT "@resurrect-hook-post-restore-all"
-#define ARTIFACT_RESURRECT_BEGIN "tmux set-option -g " SERVER_RESTORED
 int artifact_resurrect(struct artifact_set *in, const char *program, struct err *e);
-void artifact_resurrect_hook(struct buf *out, const char *program);	/* its text, appended */
+/* Of a server: is tmux-resurrect loaded, and whose is the hook that runs after its restore? */
+struct resurrect_status {
+	bool loaded, hooked;
+	bool ours;			/* in the words that we write; a person may have written them */
+	bool calls_us;			/* it runs gt-recover */
+};
+void artifact_resurrect_status(struct tmux *t, struct resurrect_status *out);
 int artifact_tmux_conf(struct artifact_set *in, struct err *e);
 
 /* ---- hooks ---- */

@@ -594,40 +594,30 @@ change_binding(const struct app *w, bool install, const char *path)
 static const struct words key_words = { "key", "", "prefix " ARTIFACT_KEY " opens gt-recover",
 	"the key was already installed", "the key is removed", "none was installed" };
 static const struct words resurrect_words = { "resurrect", "",
-	"a restore by tmux-resurrect ends in gt-recover --all",
+	"tmux-resurrect's restore now runs gt-recover --all",
 	"the hook was already installed", "the hook is removed", "none was installed" };
-static const struct words conf_words = { "conf", "", "tmux reads the key from it at its next start",
+static const struct words conf_words = { "conf", "",
+	"tmux reads gt-recover's commands from it at its next start",
 	"the line was already installed", "the line is removed", "none was installed" };
 
-static bool
-reads_ours(struct tmux *t, struct buf *hook)
-{
-	struct err none = ERR_INIT;
-
-	buf_reset(hook);
-	return tmux_do(t, false, hook, &none, "show-options", "-gqv", ARTIFACT_RESURRECT, NULL) == 0 &&
-	    str_starts(hook->data, ARTIFACT_RESURRECT_BEGIN);
-}
-
-/* A line that a person wrote has the same words; without our block it is left alone. */
+/* A person may have written our words; without our block they are left alone. */
 static void
 change_resurrect(const struct app *w, bool install, const char *path)
 {
-	struct buf hook = BUF_INIT;
-
 	for (size_t i = 0; i < w->n_servers; i++) {
+		struct resurrect_status has;
 		struct err none = ERR_INIT;
 
-		if (reads_ours(&w->servers[i], &hook))
+		artifact_resurrect_status(&w->servers[i], &has);
+		if (has.ours)
 			tmux_do(&w->servers[i], true, NULL, &none, "set-option", "-gu", ARTIFACT_RESURRECT,
 			    NULL);
 		if (install)
 			tmux_do(&w->servers[i], true, NULL, &none, "source-file", path, NULL);
 	}
-	buf_release(&hook);
 }
 
-/* What stands in our file of tmux commands, and what the servers that run are told of it. */
+/* A block of our file of tmux commands, and the same change on running servers. */
 static const struct tmux_part {
 	const struct words *words;
 	int (*build)(struct artifact_set *in, const char *program, struct err *e);

@@ -18,7 +18,7 @@ struct setup {
 	const struct cli *cli;
 	struct cli_output say;
 	bool town;			/* there is one */
-	bool resurrect;			/* a server has tmux-resurrect, and no hook of a person's there */
+	bool resurrect;			/* a server has tmux-resurrect without a hook of the user's own */
 	enum part_state state[16];
 	struct err why[16];		/* PART_FAILED */
 };
@@ -67,7 +67,7 @@ static const struct part {
 	    WORDS("uninstall", "key") },
 	{ "resurrect", "recover agents after a restore by tmux-resurrect", with_resurrect,
 	    WORDS("install", "resurrect"), WORDS("uninstall", "resurrect") },
-	{ "conf", "read these from tmux.conf at each start of tmux", always, WORDS("install", "conf"),
+	{ "conf", "load gt-recover's tmux commands from tmux.conf", always, WORDS("install", "conf"),
 	    WORDS("uninstall", "conf") },
 	{ "shim", "make `gt recover` work", in_town, WORDS("install", "shim"), WORDS("uninstall", "shim") },
 	{ "plugin", "let Gas Town look for crashes", never, WORDS("install", "plugin"),
@@ -293,24 +293,11 @@ ask_doctor(const struct setup *s)
 static bool
 uses_resurrect(const struct app *w)
 {
-	struct buf script = BUF_INIT, hook = BUF_INIT;
-	struct err none = ERR_INIT;
-	bool found = false;
+	struct resurrect_status has = { .loaded = false };
 
-	for (size_t i = 0; i < w->n_servers && !found; i++) {
-		struct tmux *t = &w->servers[i];
-
-		buf_reset(&script);
-		buf_reset(&hook);
-		found = tmux_do(t, false, &script, &none, "show-options", "-gqv",
-			    "@resurrect-restore-script-path", NULL) == 0 &&
-		    script.len > 0 &&
-		    tmux_do(t, false, &hook, &none, "show-options", "-gqv", ARTIFACT_RESURRECT, NULL) == 0 &&
-		    (hook.len == 0 || str_starts(hook.data, ARTIFACT_RESURRECT_BEGIN));
-	}
-	buf_release(&script);
-	buf_release(&hook);
-	return found;
+	for (size_t i = 0; i < w->n_servers && !(has.loaded && has.hooked == has.ours); i++)
+		artifact_resurrect_status(&w->servers[i], &has);
+	return has.loaded && has.hooked == has.ours;
 }
 
 int
