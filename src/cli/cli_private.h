@@ -35,15 +35,14 @@ struct cli_batch {
 	bool mass;
 	/* what is refused for typing is put off until the end and tried again, once */
 	bool waits;
-	/* output_recovery_json of each that was tried, and behind them, of --all, of `left` that were not */
-	json_t *results;
-	size_t left;
+	json_t *results;		/* output_recovery_json; of --all, the refused ones stand last */
+	size_t untried;			/* those */
 	/* again: of failed, those that may be tried again at once */
 	size_t found, recovered, unacknowledged, refused, failed, again;
 	size_t yielded;			/* of failed, those that are in other hands, or gone */
 	size_t logins;			/* agents that came up and were not logged in */
 	struct buf missing;		/* for the sum: who did not come back, with the next step */
-	size_t begun, total;		/* of the chosen ones, those of earlier turns; all of them */
+	size_t begun, total;		/* chosen agents: those begun in earlier turns, and all */
 	/*
 	 * Called after each that was tried, or was not because of the login, perhaps in a process of its
 	 * own (cli_batch_overlap); e has code 0 when it succeeded. NULL: nobody asks.
@@ -223,6 +222,8 @@ bool cli_no_server(const struct app *w, struct err *e);
  */
 const char *output_target(const struct candidate *c);
 const char *cmd_list_state(const struct candidate *c, bool refused);
+/* What a state or a cause of the records and of --json is called there; what is neither, as it is. */
+const char *cmd_list_word(const char *name);
 void cmd_list_when(struct buf *out, const struct candidate *c);	/* "5m ago", of a living one "5m", or "-" */
 void cmd_list_cause(struct buf *out, const struct candidate *c);
 void cmd_list_where(struct buf *out, const struct candidate *c);	/* its directory */

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "cli/cli.h"
+#include "cli/cli_private.h"
 #include "base/clock.h"
 #include "base/host.h"
 #include "base/io.h"
@@ -56,30 +56,14 @@ print_stats_json(const struct record_stats *st)
 	output_json(v);
 }
 
-/* States and causes as the list puts them (cmd_list_state, cmd_list_cause). */
-static const char *
-listed_word(const char *word)
-{
-	static const struct { const char *name, *words; } known[] = {
-		{ "dead", "crashed" }, { "zombie", "crashed to shell" }, { "missing", "gone" },
-		{ "restored", "gone" }, { "respawned", "restarted" }, { "process_died", "agent died" },
-		{ "server_exit", "tmux ended" }, { "oom", "out of memory" }, { "limit", "usage limit" },
-	};
-
-	for (size_t i = 0; word != NULL && i < sizeof known / sizeof known[0]; i++)
-		if (strcmp(known[i].name, word) == 0)
-			return known[i].words;
-	return word;
-}
-
 static void
-print_tallies(const char *head, const struct tally_list *t)
+print_tallies(const char *head, const struct tally_list *t, const char *(*word)(const char *name))
 {
 	struct buf words = BUF_INIT;
 
 	for (size_t i = 0; i < t->n; i++)
-		buf_fmt(&words, "%s%s %zu", i > 0 ? ", " : "", output_shown(listed_word(t->v[i].word), 60),
-		    t->v[i].n);
+		buf_fmt(&words, "%s%s %zu", i > 0 ? ", " : "",
+		    output_shown(word != NULL ? word(t->v[i].word) : t->v[i].word, 60), t->v[i].n);
 	if (t->n > 0)
 		output_fitted(stdout, head, words.data, 24);
 	buf_release(&words);
@@ -106,16 +90,16 @@ print_stats_text(const struct record_stats *st)
 	    strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &tm) > 0)
 		printf("%-24s%s\n", "since", when);
 	printf("%-24s%zu\n", "attempts", st->attempts);
-	print_tallies("result", &st->phases);
-	print_tallies("state found", &st->classes);
-	print_tallies("cause", &st->reasons);
-	print_tallies("delivery", &st->deliveries);
+	print_tallies("result", &st->phases, NULL);
+	print_tallies("state found", &st->classes, cmd_list_word);
+	print_tallies("cause", &st->reasons, cmd_list_word);
+	print_tallies("delivery", &st->deliveries, NULL);
 	print_failures(&st->failures);
 	printf("%-24s%zu\n", "refused", st->refused);
-	print_tallies("by", &st->refusals);
+	print_tallies("by", &st->refusals, NULL);
 	if (st->recovered_runs > 0)
 		printf("%-24s%zu\n", "runs recovered", st->recovered_runs);
-	print_tallies("that were", &st->runs);
+	print_tallies("that were", &st->runs, NULL);
 	if (st->timed > 0) {
 		clock_age(&p50, st->p50_ms);
 		clock_age(&p95, st->p95_ms);
@@ -252,6 +236,7 @@ static void
 print_event(const struct log_job *j, const struct event_row *ev)
 {
 	struct buf age = BUF_INIT, name = BUF_INIT, rest = BUF_INIT, line = BUF_INIT;
+	const char *text = strcmp(ev->kind, "attempt.detected") == 0 ? cmd_list_word(ev->text) : ev->text;
 	time_t at = (time_t)(ev->at / 1000);
 	char when[32] = "?";
 	struct tm tm;
@@ -269,9 +254,9 @@ print_event(const struct log_job *j, const struct event_row *ev)
 		output_foreign(&rest, ev->subject, 0);
 	else if (str_starts(ev->kind, "refusal."))
 		output_foreign(&rest, ev->kind + strlen("refusal."), 0);
-	if (ev->text != NULL && *ev->text != '\0') {
+	if (text != NULL && *text != '\0') {
 		buf_str(&rest, rest.len > 0 ? "  " : "");
-		output_foreign(&rest, listed_word(ev->text), 0);
+		output_foreign(&rest, text, 0);
 	}
 	if (host_is_other(ev->host)) {
 		buf_str(&rest, rest.len > 0 ? "  on " : "on ");

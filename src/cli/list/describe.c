@@ -21,25 +21,40 @@ output_target(const struct candidate *c)
 	return b->data;
 }
 
+static const char *const states[] = {
+	[AGENT_DEAD] = "crashed", [AGENT_ZOMBIE] = "crashed to shell", [AGENT_RESTORED] = "gone",
+	[AGENT_MISSING] = "gone", [AGENT_RESPAWNED] = "restarted", [AGENT_LIVE] = "live",
+	[AGENT_UNKNOWN] = "unknown", [AGENT_REMOTE] = "remote",
+};
+
+/* Those that are told in other words than their names. */
+static const char *const causes[] = {
+	[REASON_OOM] = "out of memory", [REASON_SERVER_EXIT] = "tmux ended",
+	[REASON_PROCESS_DIED] = "agent died", [REASON_LIMIT] = "usage limit",
+};
+
 const char *
 cmd_list_state(const struct candidate *c, bool refused)
 {
-	if (c->status == AGENT_LIVE)
-		return "live";
-	if (c->status == AGENT_REMOTE)
-		return "remote";
-	if (c->status == AGENT_UNKNOWN)
-		return "unknown";
+	if (c->status == AGENT_LIVE || c->status == AGENT_REMOTE || c->status == AGENT_UNKNOWN)
+		return states[c->status];
 	if (candidate_has_ended(c) || c->reason == REASON_STOPPED)
 		return "exited";
 	if (refused)
 		return "refused";
-	switch (c->status) {
-	case AGENT_DEAD: return "crashed";
-	case AGENT_ZOMBIE: return "crashed to shell";
-	case AGENT_RESPAWNED: return "restarted";
-	default: return "gone";
-	}
+	return states[c->status];
+}
+
+const char *
+cmd_list_word(const char *name)
+{
+	for (size_t i = 0; name != NULL && i < sizeof states / sizeof states[0]; i++)
+		if (strcmp(detect_status_name((enum agent_status)i), name) == 0)
+			return states[i];
+	for (size_t i = 0; name != NULL && i < sizeof causes / sizeof causes[0]; i++)
+		if (causes[i] != NULL && strcmp(detect_reason_name((enum crash_cause)i), name) == 0)
+			return causes[i];
+	return name;
 }
 
 void
@@ -72,17 +87,17 @@ cmd_list_cause(struct buf *out, const struct candidate *c)
 	else if (c->status == AGENT_REMOTE)
 		buf_str(out, output_shown(c->remote, 40));
 	else if (c->reason == REASON_OOM)
-		buf_str(out, "out of memory");
+		buf_str(out, causes[REASON_OOM]);
 	else if (c->reason == REASON_LIMIT)
-		buf_str(out, "usage limit");
+		buf_str(out, causes[REASON_LIMIT]);
 	else if (c->record != NULL)
 		buf_str(out, c->record->state == SESSION_SUSPENDED ? "suspended" : "process gone");
 	else if (c->status == AGENT_RESTORED || c->reason == REASON_SERVER_EXIT)
-		buf_str(out, "tmux ended");
+		buf_str(out, causes[REASON_SERVER_EXIT]);
 	else if (c->reason == REASON_STOPPED)
 		buf_str(out, "stopped");
 	else if (c->status == AGENT_ZOMBIE || c->status == AGENT_RESPAWNED)
-		buf_str(out, "agent died");
+		buf_str(out, causes[REASON_PROCESS_DIED]);
 	else if (c->status == AGENT_MISSING)
 		buf_str(out, "session closed");
 	else if (signal > 0)
