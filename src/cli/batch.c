@@ -522,7 +522,7 @@ recover_beside(struct cli_batch *r, struct pass *p, size_t turn, struct batch_ou
 static void
 add_result(struct cli_batch *r, json_t *v)
 {
-	json_array_insert_new(r->results, json_array_size(r->results) - r->left, v);
+	json_array_insert_new(r->results, json_array_size(r->results) - r->untried, v);
 }
 
 static void
@@ -712,14 +712,18 @@ static void
 report_refused(struct cli_batch *r, size_t i)
 {
 	struct recovery one;
+	json_t *result;
 	struct err e = ERR_INIT;
 
 	err_set(&e, GT_REFUSED, r->no[i].name, "refused: %s", r->no[i].sentence);
 	err_hint(&e, "%s", r->no[i].hint);
 	add_missing(r, i, &e);
 	recovery_init(&one, &r->w, &r->all.v[i]);
-	json_array_append_new(r->results, output_recovery_json(&one, &e));
-	r->left++;
+	result = output_recovery_json(&one, &e);
+	if (r->cli->json_format != NULL)
+		output_event("result", json_copy(result));
+	json_array_append_new(r->results, result);
+	r->untried++;
 	recovery_release(&one);
 }
 

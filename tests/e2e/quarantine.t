@@ -41,6 +41,8 @@ like "$ERR" 'Not recovered:
     .*gt-recover' '  by its name, with the next step'
 gt "${with[@]}" --all --yes --json
 is "$RC $(json '{refused}') $(json '{results}[0]{session}') $(json '{results}[0]{error}{name}')" '4 1 loop quarantined' '  for programs, too'
+gt "${with[@]}" --all --yes --json=stream
+like "$OUT" '"event":"result".*"quarantined"' '  also as a stream'
 gt "${with[@]}" list
 like "$OUT" '\(quarantined\).*gt-recover records release' 'the list says how it goes on'
 gt "${with[@]}" list --json
