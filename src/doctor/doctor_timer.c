@@ -119,8 +119,8 @@ look_at_period(struct doctor *d, const struct timer_status *f)
 		    want, panes);
 	else if (f->ours && made != timer_passes(d->today, f->systemd))
 		doctor_report(d, VERDICT_WARNING, REINSTALL_TIMER,
-		    "it makes %lld of %lld passes every %s; checkpoint_interval is %s", made,
-		    timer_passes(d->today, f->systemd), age.data, want);
+		    "each run makes %lld of the %lld passes that checkpoint_interval (%s) needs", made,
+		    timer_passes(d->today, f->systemd), want);
 	else
 		doctor_report(d, VERDICT_OK, NULL,
 		    "every %s; checkpoint_interval is %s, snapshot_interval %s", age.data, want, panes);

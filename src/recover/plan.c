@@ -501,7 +501,7 @@ recovery_refusal_gathered(const struct recovery *r)
 		return refusal_of(is_limited);
 	if (r->gathered.idle && recovery_membership(r->c) == MEMBER_UNLISTED)
 		return (struct refusal){ "finished",
-			"its team is gone, and its last turn had ended: the teammate finished",
+			"the teammate had finished its last turn, and its team is gone",
 			refusal_of(is_done_teammate).hint };
 	return no;
 }
