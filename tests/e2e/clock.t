@@ -17,7 +17,6 @@ passes() {	# N [VARIABLE=VALUE...]: one line a pass, in $W/passes
 	shift
 	RC=0
 	env "$@" "$GT_RECOVER" -L main snapshot --passes "$n" --json >"$W/passes.json" 2>"$W/err" || RC=$?
-	ERR=$(cat "$W/err")
 	perl -MJSON::PP -MTime::Local -0777 -ne 'sub ms { shift =~ /^(\d+)-(\d+)-(\d+)T(\d+):(\d+):(\d+)\.?(\d*)Z$/ or die; 1000 * timegm($6, $5, $4, $3, $2 - 1, $1) + ($7 || 0) }
 		binmode STDOUT, ":utf8"; my $d = JSON::PP->new->utf8; $d->incr_parse($_);
 		while (my $v = $d->incr_parse) { print join(" ", ms($v->{epics}{at}), $v->{epics}{open}, $v->{epics}{records}, $v->{panes_due} ? 1 : 0), "\n" }' \

@@ -70,7 +70,7 @@ for name in toast rye; do
 	ok "  $name goes on" until_ 10 messages_are $name 2
 	is "$(agent_starts $name)" 2 '  started once'
 done
-is "$(desk | sed -n 's/^1 //p')" "$(sed 's/^0 //' <<<"$before")" '  the window is as it was, at a free index'
+is "$(desk | sed -n 's/^1 //p')" "$(printf '%s\n' "$before" | sed 's/^0 //')" '  the window is as it was, at a free index'
 is "$(desk | grep -c '^0 ')" 1 '  beside the new one'
 gt --all --yes --json -L main
 is "$(agent_starts toast) $(agent_starts rye) $(tm list-panes -a -F x | wc -l)" '2 2 4' 'again: nothing is made or started twice'
@@ -87,7 +87,7 @@ for name in toast rye; do
 	ok "  $name goes on" until_ 10 messages_are $name 3
 	is "$(agent_starts $name)" 3 '  started once'
 done
-is "$(desk | sed -n 's/^1 //p')" "$(sed 's/^0 //' <<<"$before")" '  the window is as it was, at a free index'
+is "$(desk | sed -n 's/^1 //p')" "$(printf '%s\n' "$before" | sed 's/^0 //')" '  the window is as it was, at a free index'
 
 # ---- one was resumed by hand, and another agent lives in the session ----
 tm kill-window -t 0:0
