@@ -112,8 +112,9 @@ epic_claude(struct epic_survey *survey)
 	add_dir(survey->claude.dirs, own);
 	free(own);
 	take_seen(survey);
-	json_object_foreach(survey->claude.dirs, dir, v)
+	json_object_foreach(survey->claude.dirs, dir, v) {
 		take_pid_files(survey, dir);
+	}
 	return &survey->claude;
 }
 
