@@ -44,10 +44,12 @@ ok 'both come back' until_ 40 prompts 3
 term capture-pane -p -e -S - -t term: | sed 's/[0-9]s ago/5m ago/g' >"$W/screen"
 [ -z "${PICTURE-}" ] || "$ROOT/scripts/picture" <"$W/screen" >"$PICTURE"
 
-# times and counts of tokens are those of that run
+# Times, counts of tokens and of lines are those of that run, as are the order in which the two came back and where a task is cut.
 words() {
-	sed -n 's/<text [^>]*>\(.*\)<\/text>/\1/p' "$1" | sed -E 's/&lt;/</g; s/&amp;/\&/g; s/[0-9]+[smh] ago/T ago/g; s/[0-9.]+k tokens/N tokens/g; s/ +/ /g'
+	sed -n 's/<text [^>]*>\(.*\)<\/text>/\1/p' "$1" | sed -E 's/&lt;/</g; s/&amp;/\&/g; s/[0-9]+[smh] ago/T ago/g; s/[0-9.]+k tokens/N tokens/g
+		s/[0-9]+ lines/N lines/g; s/"([A-Z][a-z]+ the [a-z]+)[^"]*…$/"\1…/; s/ +/ /g; s/\[[12]\/2\] (api|web)/[N] NAME/'
 }
 "$ROOT/scripts/picture" <"$W/screen" >"$W/again.svg"
+diff <(words "$PICTURE_OF") <(words "$W/again.svg") | sed 's/^/# /'
 is "$(words "$W/again.svg")" "$(words "$PICTURE_OF")" 'the picture of the README says the same'
 done_testing
