@@ -99,17 +99,29 @@ sub judge_lives {
 	}
 }
 
+# The test agent logs a message before its transcript has it, and may be killed in between: then nothing on the disk ever had the words.
+sub is_recorded {
+	my ($a, $word) = @_;
+	return grep { index(slurp($_), $word) >= 0 } glob("$ENV{HOME}/.claude/projects/*-agents-$a->{name}-cwd/*.jsonl");
+}
+
 # What is lost once stays lost: of each agent the first loss is told, in the order of its lives.
 sub judge_context {
-	my ($a, $bad) = @_;
+	my ($a, $sum, $bad) = @_;
 	my $lost = @{$bad->{lost}};
+	for my $said (@{$a->{heard} // []}) {
+		my ($word) = $said->{text} =~ /(said-\S+)\./ or next;
+		$said->{word} = $word, next if is_recorded($a, $word);
+		$sum->{unrecorded}++;
+		print "# $a->{name}: was killed before its transcript had $word\n";
+	}
 	for my $l (@{$a->{lives}}) {
 		for my $heard (@{$l->{told} // []}) {
 			my $text = $heard->{text};
 			push @{$bad->{lost}}, "$a->{name} ($a->{layout}), life " . ($heard->{life} + 1) . ": $heard->{id} lacks the first words"
 				unless index($text, $a->{mark}) >= 0;
 			for my $said (grep { $_->{life} < $heard->{life} } @{$a->{heard} // []}) {
-				my ($word) = $said->{text} =~ /(said-\S+)\./ or next;
+				my $word = $said->{word} // next;
 				push @{$bad->{lost}}, "$a->{name} ($a->{layout}), life " . ($heard->{life} + 1) . ": $heard->{id} lacks $word of life " .
 					($said->{life} + 1) unless index($text, $word) >= 0;
 			}
@@ -173,13 +185,13 @@ sub judge {
 	my $verified = $ask->("log", "--verify", "--json");
 
 	$bad{$_} = [] for qw(touched twice lost end ledger state);
-	$sum{$_} = 0 for "answered", "cut short", "left to a person", "refused", "unknown";
+	$sum{$_} = 0 for "answered", "cut short", "left to a person", "refused", "unknown", "unrecorded";
 	$_->{phase} =~ /^(acknowledged|failed)$/ or $sum{open}++ for values %$attempts;
 	for my $a (@$agents) {
 		$a->{open} = grep { $_->{session} eq $a->{name} && $_->{phase} !~ /^(acknowledged|failed)$/ } values %$attempts;
 		read_messages($a, \%found);
 		judge_lives($c, $a, \%sum, \%bad);
-		judge_context($a, \%bad);
+		judge_context($a, \%sum, \%bad);
 		judge_end($a, \%listed, $known, \%sum, \%bad);
 	}
 	for my $b (@$bystanders) {
@@ -212,9 +224,9 @@ sub judge {
 	verdict($bad{ledger}, "the ledger tells the same as the agents");
 	verdict($bad{state}, "store, log and directories are sound, and nothing is left behind");
 	verdict($crashes >= @$agents / 2 && $sum{answered} > 0 ? [] : ["$crashes crashes, $sum{answered} answered"], "there were enough crashes");
-	printf "# seed=%s agents=%d crashes=%d answered=%d cut-short=%d unacknowledged=%d refused=%d%s unknown-to-us=%d; touched=%d twice=%d lost=%d\n",
+	printf "# seed=%s agents=%d crashes=%d answered=%d cut-short=%d unacknowledged=%d refused=%d%s unknown-to-us=%d unrecorded=%d; touched=%d twice=%d lost=%d\n",
 		$c->{seed}, scalar @$agents, $crashes, @sum{"answered", "cut short", "left to a person", "refused"},
-		join("", map { " ($_ $sum{names}{$_})" } sort keys %{$sum{names} // {}}), $sum{unknown}, map { scalar @{$bad{$_}} } qw(touched twice lost);
+		join("", map { " ($_ $sum{names}{$_})" } sort keys %{$sum{names} // {}}), @sum{"unknown", "unrecorded"}, map { scalar @{$bad{$_}} } qw(touched twice lost);
 	print "1..$tests\n";
 	return $failed ? 1 : 0;
 }
