@@ -154,8 +154,7 @@ unit: $(UNIT_ALL)
 check:
 	./scripts/check --no-setup $(if $(SAN),--san)
 
-# Every tmux in use, from its release tag; uses the network (TMUX_SOURCE: another repository). Then the tests of tmux with each.
-# beside which tests/e2e/resurrect.t and continuum.t run; uses the network
+# The plugins beside which tests/e2e/resurrect.t and continuum.t run; uses the network.
 RESURRECT_SOURCE = https://github.com/tmux-plugins
 resurrect:
 	@dir="$${GT_RECOVER_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/gt-recover}/plugins"; \
@@ -163,6 +162,7 @@ resurrect:
 		[ -d "$$dir/$$name" ] || git clone -q --depth 1 "$(RESURRECT_SOURCE)/$$name" "$$dir/$$name" || exit 1; \
 	done
 
+# Every tmux in use, from its release tag; uses the network (TMUX_SOURCE: another repository). Then the tests of tmux with each.
 tmux-versions:
 	./scripts/tmux-versions $(VERSIONS)
 check-tmux: all fake
