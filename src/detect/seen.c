@@ -374,6 +374,80 @@ reported_by_hooks(struct store *s, const struct pane *p, struct seen_agent *x)
 	return x->agent != NULL;
 }
 
+/* The recovery that started what runs, or last ran, in the pane. */
+static bool
+started_by_recovery(struct store *s, const struct pane *p, struct attempt *out)
+{
+	char id[21];
+
+	if (attempt_id_of_pane(p, id))
+		return attempt_load(s, id, out, NULL) == 1;
+	if (attempt_latest(s, p->socket_path, p->server_pid, p->server_start, p->id, out, NULL) != 1)
+		return false;
+	if (out->in_shell)
+		return true;
+	attempt_release(out);
+	return false;
+}
+
+/*
+ * Does that recovery know of the agent that was last in the pane? Anybody's respawn of a pane runs the
+ * same start command again: the process has to be the one of the recovery, or to have ended before the
+ * proof was noted. What was seen or reported since then is newer.
+ */
+static bool
+recovery_tells(const struct attempt *a, const struct pane *p, const struct seen_agent *x)
+{
+	int64_t began = a->times[PHASE_RESPAWNED];
+	bool newer = x->conversation != NULL && x->pane_pid == p->pid &&
+	    (!a->in_shell || x->seen_at >= began || x->died_at >= began);
+
+	if (a->phase != PHASE_ACKNOWLEDGED || a->transcript == NULL || newer)
+		return false;
+	return a->in_shell || p->pid == (pid_t)a->new_pid ||
+	    (a->new_pid == 0 && p->dead && p->dead_time * 1000 <= a->times[PHASE_ACKNOWLEDGED]);
+}
+
+/*
+ * By its proof a recovery knows the conversation of the agent that it started, though nobody may have
+ * seen that alive: it can be dead within the second. x: what was seen (zeros: nothing), which then tells
+ * of this agent. False: x is as it was.
+ */
+static bool
+told_by_recovery(
+    const struct detection *d, struct store *s, const struct candidate *c, struct seen_agent *x)
+{
+	const struct pane *p = &c->pane;
+	const struct profile *profile;
+	struct attempt a;
+	char *talk = NULL;
+	bool told;
+
+	if (!started_by_recovery(s, p, &a))
+		return false;
+	profile = a.agent != NULL ? profile_find(d->w->profiles, a.agent) : NULL;
+	if (profile != NULL && c->config_dir != NULL && recovery_tells(&a, p, x))
+		talk = locate_session_id(
+		    profile->transcript, c->config_dir, a.transcript, a.times[PHASE_RESPAWNED]);
+	told = talk != NULL;
+	if (told) {
+		record_set(&x->agent, a.agent);
+		record_set(&x->conversation, talk);
+		record_set(&x->transcript, a.transcript);
+		record_set(&x->cwd, a.cwd);
+		x->state = SEEN_ALIVE;
+		x->pane_pid = p->pid;
+		x->pid = a.new_pid;
+		x->pid_start = 0;
+		x->pid_ns = a.pid_ns;
+		x->seen_at = a.times[PHASE_ACKNOWLEDGED];
+		x->died_at = 0;
+	}
+	free(talk);
+	attempt_release(&a);
+	return told;
+}
+
 /* The newer of what was seen in the pane and what hooks reported of it. False: neither. */
 static bool
 last_seen(struct store *s, const struct pane *p, struct seen_agent *x)
@@ -416,6 +490,7 @@ explain_seen(struct detection *d, struct claim *claim, struct candidate *c)
 	if (s == NULL)
 		return CLAIM_OPEN;
 	seen = last_seen(s, p, &x);
+	seen = told_by_recovery(d, s, c, &x) || seen;
 	failed = find_failed_start(s, p, &a);
 	if (seen && is_of_pane(&x, c, failed))
 		answer = explain_known(d, s, &x, pane, c);

@@ -85,6 +85,43 @@ for n in b c a; do
 	like "$OUT" 'would recover a .*would recover c ' '--all still takes the other two'
 done
 
+# ---- killed again before anybody saw it ----
+mkdir -p "$W/two"
+ok 'an agent is its pane'"'"'s own process' start_agent again --cwd "$W/two" --scenario "$DATA/work.scenario"
+for life in first second; do
+	kill_agent again
+	gt again -L main --via inject
+	is "$RC" 0 "its $life death is answered with a prompt"
+done
+talk[again]=$(talk_of again)
+kill_agent again
+forget_pid_files
+gt again -L main --via inject
+is "$RC" 0 'killed at once, its pid file gone: it comes back again'
+like "$(source_of again)" "${talk[again]}" 'with the conversation that the recovery had begun'
+ok 'another one' start_agent cut --cwd "$W/two" --scenario "$DATA/work.scenario"
+kill_agent cut
+gt cut -L main --via inject
+is "$RC" 0 'is brought back'
+kill_agent cut
+if grep -q GT_FAULT "$GT_RECOVER"; then
+	GT_FAULT=store-commit:5=stop "$GT_RECOVER" cut -L main --via inject --json >"$W/cut.json" 2>&1 &
+	recoverer=$!
+	ok 'a recovery stands still when its agent has answered' until_ 20 grep -q '^State:.T' "/proc/$recoverer/status"
+	is "$(messages cut) $(sql "$DB" "select tag from record where key like 'attempt:%' and json_extract(value, '$.session') = 'cut' and tag <> 'acknowledged'")" \
+		'2 respawned' 'and the store does not know it yet'
+	talk[cut]=$(talk_of cut)
+	kill_agent cut
+	kill -CONT "$recoverer"
+	wait "$recoverer"
+	forget_pid_files
+	gt cut -L main --via inject
+	is "$RC" 0 'killed before the answer was noted: it comes back, too'
+	like "$(source_of cut)" "${talk[cut]}" 'with the conversation of that answer'
+else
+	skip 'this build has no fault points' 4
+fi
+
 # ---- an exit is no crash ----
 tell_agent d /exit
 ok 'a person ends an agent' until_ 5 pane_shows d 'Resume this session with'
