@@ -305,6 +305,16 @@ sub draft {
 	later(1 + 3 * $how, sub { type($a, "Escape") if !$l->{ended} && lives($l) });
 }
 
+# What a person began to write when the agent died may stand in the box of the next one: cleared, as the hint says.
+sub clear_drafts {
+	my ($results) = @_;
+	for my $r (grep { (($_->{error} // {})->{name} // "") eq "draft" } @$results) {
+		my ($a) = grep { $_->{name} eq $r->{session} } @agents;
+		type($a, "Escape");
+		count("drafts cleared at the end");
+	}
+}
+
 sub say_to {
 	my ($r) = @_;
 	my ($a, $l) = choose($r) or return;
@@ -402,6 +412,7 @@ for my $pass (1 .. 30) {
 	my $v = alone(300, "patrol", "--json", "-L", "main", "-L", "other");
 	count("passes of patrol at the end");
 	last if defined $v->{found} && $v->{found} == ($v->{refused} // 0) && !@{$v->{results} // [1]};
+	clear_drafts($v->{results} // []);
 	wrong("patrol does not get to an end") if $pass == 30;
 	last if time - $quiet > 600;
 }
