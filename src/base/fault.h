@@ -7,7 +7,8 @@
  * call had failed so.
  *
  * Test builds (make FAULTS=1): GT_FAULT=NAME[:N]=kill|eio|enospc|stop names a point and its N-th
- * passage (default 1; empty: none): SIGKILL, SIGSTOP, or an errno.
+ * passage (default 1; empty: none): SIGKILL, SIGSTOP, or an errno. GT_FAULT=log=FILE appends NAME:N of
+ * each passage to the file and lets it pass.
  */
 #ifdef GT_FAULTS
 int fault_point(const char *name);

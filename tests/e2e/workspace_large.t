@@ -12,7 +12,7 @@ start_server() {
 shape() {
 	tm list-windows -a -F '#{session_name} #{session_group} #{window_index} #{?automatic-rename,,#{window_name}} #{window_layout} #{window_active} #{window_last_flag} #{window_zoomed_flag} #{window_linked_sessions}' |
 		sed 's/ [0-9a-f]\{4\},/ /; s/\([0-9]x[0-9]*,[0-9]*,[0-9]*\),[0-9]*/\1/g'
-	tm list-panes -a -F '#{session_name}:#{window_index}.#{pane_index} #{pane_title} #{pane_current_path} #{pane_width}x#{pane_height} #{pane_active} #{history_limit} #{remain-on-exit}'
+	tm list-panes -a -F '#{session_name}:#{window_index}.#{pane_index} #{pane_title} #{pane_current_path} #{pane_width}x#{pane_height} #{pane_active} #{history_limit} #{remain-on-exit} #{default-command}'
 }
 settled() {	# every shell is in its directory
 	! tm list-panes -a -F '#{pane_current_path}' | grep -q '^$'
@@ -27,7 +27,7 @@ for name in "${names[@]}"; do
 		split-window -h -t "$id:" -c "$W/thr#ee" \; split-window -v -t "$id:" -l 7 -c "$W/\$HOME" \; \
 		new-window -d -t "$id:5" -n "w \"'\\;" -c "$W/a b" \; split-window -d -t "$id:5" -l 5 -c "$W"
 done
-tm new-session -d -s hist -x 90 -y 30 -c "$W" \; set-option -t hist history-limit 777 \; new-window -d -t hist: -n more -c "$W" \; \
+tm new-session -d -s hist -x 90 -y 30 -c "$W" \; set-option -t hist history-limit 777 \; set-option -t hist default-command 'exec /bin/sh' \; new-window -d -t hist: -n more -c "$W" \; \
 	set-option -w -t hist:2 remain-on-exit on
 tm kill-window -t hist:1 \; split-window -d -t hist: -c "$W" \; new-window -t hist:8 -n last -c "$W"
 tm new-session -d -s twin -t work \; select-window -t work:1 \; select-window -t twin:5
