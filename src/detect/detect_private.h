@@ -181,6 +181,8 @@ void detect_set_zombie_reason(struct app *w, struct candidate *c);
 
 /* Heap; NULL of NULL. */
 char *detect_copy(const char *s);
+/* ".../projects/SLUG/ID.jsonl": what stands in front of it; heap, NULL: it is another path. */
+char *detect_folder_of(const char *transcript);
 /* What is not known of a pane that is gone: dead, of 80 columns, "". */
 void candidate_fill_pane(struct pane *p);
 /*

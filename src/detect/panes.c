@@ -463,28 +463,83 @@ judge_remote(struct detection *d, struct pane_claim *x, const struct proc *agent
 	return c->profile != NULL;
 }
 
+static bool
+is_seen(struct app *w, pid_t pid)
+{
+	const struct seen_agent_list *seen = app_seen(w);
+
+	for (size_t i = 0; i < seen->n; i++)
+		if (seen->v[i].pid == pid)
+			return true;
+	return false;
+}
+
+/*
+ * Somebody else may have respawned the pane since an agent was known to live in it: a dead one of the same
+ * directory that nobody saw alive, and that began after that (ms since 1970).
+ */
+static bool
+may_be_of_another(struct app *w, const char *config_dir, const char *cwd, int64_t since)
+{
+	struct agent_pid_files all = { .n = 0 };
+	bool found = false;
+
+	if (config_dir == NULL || cwd == NULL)
+		return false;
+	agent_pid_files_read(config_dir, &all);
+	for (size_t i = 0; i < all.n && !found; i++) {
+		const struct agent_pid_file *s = &all.v[i];
+		int64_t began = s->started > 0 ? s->started : s->written * 1000;
+
+		found = s->cwd != NULL && strcmp(s->cwd, cwd) == 0 && began >= since &&
+		    !agent_pid_file_is_alive(s) && !is_seen(w, s->pid);
+	}
+	agent_pid_files_release(&all);
+	return found;
+}
+
+/* By the last recovery that started an agent in the pane; since: when one was seen there, 0: never. */
+static pid_t
+pid_by_recovery(struct app *w, struct store *s, const struct pane *p, int64_t since)
+{
+	struct attempt a;
+	char *dir;
+	pid_t pid = 0;
+
+	if (attempt_latest(s, p->socket_path, p->server_pid, p->server_start, p->id, &a, NULL) != 1)
+		return 0;
+	dir = detect_folder_of(a.transcript);
+	if (!a.in_shell && a.new_pid > 0 && a.times[PHASE_RESPAWNED] > since &&
+	    !(a.phase == PHASE_ACKNOWLEDGED &&
+		may_be_of_another(w, dir, a.cwd, a.times[PHASE_ACKNOWLEDGED])))
+		pid = (pid_t)a.new_pid;
+	free(dir);
+	attempt_release(&a);
+	return pid;
+}
+
 void
 detect_fill_pid(struct app *w, struct pane *p)
 {
 	struct store *s = p->dead && p->pid <= 0 ? app_store(w, false, NULL) : NULL;
 	struct seen_agent x = { .version = 0 };
-	struct attempt a;
-	int64_t at = 0;
+	bool known, seen, noted;
+	pid_t later = 0;
 
 	if (s == NULL)
 		return;
+	known = seen_agent_load(s, p->socket_path, p->server_pid, p->server_start, p->id, &x, NULL) == 1;
+	/* this very death, and nothing told the pid then */
+	noted = known && x.pane_pid <= 0 && x.died_at / 1000 >= p->dead_time;
 	/* the end of an agent inside a shell is not that of its pane */
-	if (seen_agent_load(s, p->socket_path, p->server_pid, p->server_start, p->id, &x, NULL) == 1 &&
-	    x.pane_pid > 0 &&
-	    (x.died_at == 0 || x.died_at / 1000 >= p->dead_time || (x.pid > 0 && x.pid != x.pane_pid))) {
+	seen = known && x.pane_pid > 0 &&
+	    (x.died_at == 0 || x.died_at / 1000 >= p->dead_time || (x.pid > 0 && x.pid != x.pane_pid));
+	if (!noted)
+		later = pid_by_recovery(w, s, p, seen ? x.seen_at : 0);
+	if (later != 0)
+		p->pid = later;
+	else if (seen && !may_be_of_another(w, x.config_dir, x.cwd, x.seen_at))
 		p->pid = (pid_t)x.pane_pid;
-		at = x.seen_at;
-	}
-	if (attempt_latest(s, p->socket_path, p->server_pid, p->server_start, p->id, &a, NULL) == 1) {
-		if (!a.in_shell && a.new_pid > 0 && a.times[PHASE_RESPAWNED] > at)
-			p->pid = (pid_t)a.new_pid;
-		attempt_release(&a);
-	}
 	seen_agent_release(&x);
 }
 

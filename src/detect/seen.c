@@ -313,9 +313,8 @@ explain_failed_start(
 	return CLAIM_AGENT;
 }
 
-/* ".../projects/SLUG/ID.jsonl": what stands in front of it; heap, NULL: it is another path. */
-static char *
-folder_of(const char *transcript)
+char *
+detect_folder_of(const char *transcript)
 {
 	char *dir = transcript != NULL ? xstrdup(transcript) : NULL, *end;
 
@@ -338,7 +337,7 @@ add_activity(struct store *s, struct seen_agent *x)
 	if (x->conversation == NULL || activity_load(s, x->conversation, &a, NULL) != 1)
 		return;
 	x->transcript = detect_copy(a.transcript);
-	x->config_dir = folder_of(a.transcript);
+	x->config_dir = detect_folder_of(a.transcript);
 	x->seen_at = a.at.wall_ms;
 	activity_release(&a);
 }

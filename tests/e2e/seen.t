@@ -86,7 +86,7 @@ for n in b c a; do
 done
 
 # ---- killed again before anybody saw it ----
-mkdir -p "$W/two"
+mkdir -p "$W/two" "$W/three"
 ok 'an agent is its pane'"'"'s own process' start_agent again --cwd "$W/two" --scenario "$DATA/work.scenario"
 for life in first second; do
 	kill_agent again
@@ -99,7 +99,7 @@ forget_pid_files
 gt again -L main --via inject
 is "$RC" 0 'killed at once, its pid file gone: it comes back again'
 like "$(source_of again)" "${talk[again]}" 'with the conversation that the recovery had begun'
-ok 'another one' start_agent cut --cwd "$W/two" --scenario "$DATA/work.scenario"
+ok 'another one' start_agent cut --cwd "$W/three" --scenario "$DATA/work.scenario"
 kill_agent cut
 gt cut -L main --via inject
 is "$RC" 0 'is brought back'
@@ -107,7 +107,8 @@ kill_agent cut
 if grep -q GT_FAULT "$GT_RECOVER"; then
 	GT_FAULT=store-commit:5=stop "$GT_RECOVER" cut -L main --via inject --json >"$W/cut.json" 2>&1 &
 	recoverer=$!
-	ok 'a recovery stands still when its agent has answered' until_ 20 grep -q '^State:.T' "/proc/$recoverer/status"
+	ok 'a recovery stands still' until_ 20 grep -q '^State:.T' "/proc/$recoverer/status"
+	ok 'while its agent answers' until_ 10 events_are cut answered 2
 	is "$(messages cut) $(sql "$DB" "select tag from record where key like 'attempt:%' and json_extract(value, '$.session') = 'cut' and tag <> 'acknowledged'")" \
 		'2 respawned' 'and the store does not know it yet'
 	talk[cut]=$(talk_of cut)
@@ -119,7 +120,7 @@ if grep -q GT_FAULT "$GT_RECOVER"; then
 	is "$RC" 0 'killed before the answer was noted: it comes back, too'
 	like "$(source_of cut)" "${talk[cut]}" 'with the conversation of that answer'
 else
-	skip 'this build has no fault points' 4
+	skip 'this build has no fault points' 5
 fi
 
 # ---- an exit is no crash ----
