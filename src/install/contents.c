@@ -251,15 +251,18 @@ render_key(const struct artifact *a, struct buf *out)
 
 #define HOOK_BEGINS "tmux set-option -g " SERVER_RESTORED
 
-/* A hook of the user's own stays. tmux-resurrect evaluates the text in bash, within the server's TMUX. */
+/*
+ * A hook of the user's own stays. tmux-resurrect evaluates the text in bash, within the server's TMUX. No
+ * dollar sign: tmux 3.4 puts a backslash before it when an option is set.
+ */
 static void
 render_resurrect(const struct artifact *a, struct buf *out)
 {
 	struct buf hook = BUF_INIT;
 
-	buf_str(&hook, HOOK_BEGINS " \"$(date +%s)\"; ");
+	buf_str(&hook, HOOK_BEGINS " `date +%s`; ");
 	quote_sh(&hook, a->of);
-	buf_str(&hook, " --all --yes --quiet -L \"${TMUX%%,*}\" >/dev/null 2>&1 &");
+	buf_str(&hook, " --all --yes --quiet -L \"`printenv TMUX | cut -d, -f1`\" >/dev/null 2>&1 &");
 	buf_str(out,
 	    "if-shell -F '#{?" ARTIFACT_RESURRECT ",,1}' {\n  set-option -g " ARTIFACT_RESURRECT " ");
 	quote_arg(out, hook.data);

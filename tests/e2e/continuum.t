@@ -70,7 +70,7 @@ for i in 0 1; do
 	tell_agent "p$i" "the task of pane $i"
 	ok '  was told something' until_ 10 messages_are "p$i" 1
 done
-ok 'tmux-resurrect saves' save
+ok 'tmux-resurrect saves' until_ 10 save
 gt snapshot -L main
 is "$RC" 0 'a pass of snapshots'
 
@@ -97,7 +97,7 @@ for i in 0 1; do
 	tell_agent "p$i" "the new task of pane $i"
 	ok '  was told something' until_ 10 messages_are "p$i" $((n[i] + 1))
 done
-ok 'tmux-resurrect saves again' save
+ok 'tmux-resurrect saves again' until_ 10 save
 gt snapshot -L main
 
 # ---- --all without a server ----
@@ -125,7 +125,7 @@ for i in 0 1; do
 	ok "  the agent of pane $i goes on in it" until_ 10 messages_are "p$i" $((n[i] + 3))
 	is "$(agent_starts "p$i")" 4 '  started once'
 done
-ok 'tmux-resurrect saves again' save
+ok 'tmux-resurrect saves again' until_ 10 save
 unlike "$(grep '^pane' "$W/saved/last")" 'gt-recover' '  and no command of ours'
 
 # ---- the picker ----

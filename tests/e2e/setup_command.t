@@ -99,7 +99,7 @@ tm set-option -g @resurrect-restore-script-path "$W/restore.sh"
 before=$(everything)
 is "$(gt -L main setup --print --json && part resurrect)" planned 'with it it is in the plan'
 gt -L main setup --yes
-like "$RC $(tm show-options -gqv "$HOOK")" "^0 tmux set-option -g @gt-recover-restored \"\\$\(date \+%s\)\"; '?$GT_RECOVER'? --all --yes --quiet -L \"\\$\{TMUX%%,\*\}\" " '  and set'
+like "$RC $(tm show-options -gqv "$HOOK")" "^0 tmux set-option -g @gt-recover-restored \`date \+%s\`; '?$GT_RECOVER'? --all --yes --quiet -L \"\`printenv TMUX \| cut -d, -f1\`\" " '  and set'
 tm set-option -gu "$HOOK"
 tm source-file "$OWN"
 like "$(tm show-options -gqv "$HOOK")" ' --all --yes ' '  at each start of tmux, too'
